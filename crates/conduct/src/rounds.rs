@@ -3,7 +3,8 @@
 //! A thread that is back at an operation, with the same registers, stack and memory written as before, has gone through a round without
 //! effect. Where the round was not planned it is *taken back*: its events leave the execution, and the thread is where it was before. It
 //! waits until another thread writes to something that the round read, since until then the next round is the same. So the execution holds
-//! the round that leaves the loop and no other. Only rounds that read atomics are taken back.
+//! the round that leaves the loop and no other. Only rounds that read atomics are taken back. A read-modify-write that leaves the value as it
+//! was, such as the failed test-and-set of a lock, counts as a read there.
 //!
 //! A round that a plan asks for stays, and its thread is stopped: other values were to be read there, and these do not leave the loop.
 //! Such an execution repeats another one; it is run for what it shows of the other threads.
@@ -24,6 +25,8 @@ pub(crate) struct Rounds {
     times: Vec<(Edge, u64)>,
     /// The sleepers of the plan are held.
     begun: bool,
+    /// Threads that went on because the thread of the last event wrote what was there before, and after how many events.
+    woken: Vec<(usize, Waiting)>,
 }
 
 #[derive(Debug)]
@@ -43,6 +46,7 @@ impl Rounds {
         self.waiting.clear();
         self.times.clear();
         self.begun = false;
+        self.woken.clear();
     }
 
     /// Whether a thread waits that could have left its loop.
@@ -62,15 +66,27 @@ impl Rounds {
         !self.waiting.is_empty()
     }
 
-    /// After an event.
-    pub(crate) fn notice(&mut self, event: &Event) {
+    /// After an event, the one at this place.
+    pub(crate) fn notice(&mut self, event: &Event, place: usize) {
         let mut touches = event.access.into_iter().flatten();
         let written = touches.find(|access| access.class == Class::Write);
         let written = written.map(|access| access.object);
-        self.waiting.retain(|it| {
+        let goes_on = |it: &mut Waiting| {
             let wakes = written.is_some_and(|object| it.any || it.objects.contains(&object));
-            it.thread != event.thread && !wakes
-        });
+            it.thread == event.thread || wakes
+        };
+        let woken = self.waiting.extract_if(.., goes_on);
+        match event.leaves_value() {
+            true => self.woken.extend(woken.map(|it| (place, it))),
+            false => woken.for_each(drop),
+        }
+    }
+
+    /// The events from a place on are taken back, and so is what they did to threads that wait.
+    fn take_back(&mut self, thread: ThreadId, place: usize) {
+        let woken = self.woken.extract_if(.., |(at, _)| *at >= place);
+        let others = woken.map(|(_, it)| it).filter(|it| it.thread != thread);
+        self.waiting.extend(others);
     }
 }
 
@@ -85,8 +101,11 @@ pub enum Round {
     Stays,
 }
 
-/// Whether an event only looked at an atomic.
+/// Whether an event only looked at an atomic, or wrote there what it found.
 fn looks(event: &Event) -> bool {
+    if event.leaves_value() {
+        return event.gate == Gate::Open;
+    }
     let read = event.access[0].is_some_and(|access| access.class == Class::Read);
     let plain = match event.op {
         Op::Load(_) => true,
@@ -137,6 +156,7 @@ impl Run {
             return Round::Stopped;
         }
         let events: Vec<Event> = self.execution.events.drain(place..).collect();
+        self.rounds.take_back(thread, place);
         let objects = events.iter().filter_map(|event| event.op.object());
         self.wait(thread, objects.collect());
         self.execution.attempts.push(Attempt {

@@ -79,7 +79,7 @@ impl Run {
             self.carry_time(step);
         }
         if self.rounds.any() {
-            self.rounds.notice(&self.execution.events[step]);
+            self.rounds.notice(&self.execution.events[step], step);
         }
         &self.execution.events[step]
     }

@@ -74,6 +74,10 @@ pub struct RaceDetector {
     weak: Sites,
     /// For each thread the beginnings of rounds that may be taken back.
     rounds: Vec<Vec<Round>>,
+    /// Whether there are any.
+    any_rounds: bool,
+    /// What atomics handed on before a read-modify-write wrote there what it had read: whose, and how many events it had done.
+    left: Vec<(Edge, ObjectId, Held)>,
 }
 
 /// What a thread knew when it had done so many events.
@@ -131,6 +135,8 @@ impl RaceDetector {
         self.objects.clear();
         self.accesses.clear();
         self.rounds.iter_mut().for_each(Vec::clear);
+        self.any_rounds = false;
+        self.left.clear();
         let clock = self.clocks.empty();
         self.add_thread(clock);
     }
@@ -258,10 +264,14 @@ impl RaceDetector {
         }
         rounds.retain(|round| round.count < count);
         rounds.push(Round { count, clock, seen });
+        self.any_rounds = true;
+        if fresh {
+            self.left.retain(|(edge, ..)| edge.thread != thread);
+        }
     }
 
-    /// The last so many events of a thread are taken back: they looked at atomics, and what they learned is forgotten. The thread's own
-    /// epochs go on.
+    /// The last so many events of a thread, and of the run, are taken back: they left atomics as they were, and what they learned and handed on
+    /// is forgotten. The thread's own epochs go on.
     pub fn take_back(&mut self, thread: ThreadId, events: u32) {
         let epoch = self.epoch(thread);
         let me = &mut self.threads[thread.index()];
@@ -285,6 +295,12 @@ impl RaceDetector {
         }
         let marks = &mut self.marks[thread.index()];
         marks.retain(|(mark, _)| *mark <= count);
+        while let Some(at) =
+            (self.left.iter()).rposition(|(edge, ..)| edge.thread == thread && edge.count >= count)
+        {
+            let (_, object, held) = self.left.remove(at);
+            self.objects[object.index()].main = held;
+        }
     }
 
     /// An event that orders nothing: a plain access that is one.
@@ -462,10 +478,23 @@ impl RaceDetector {
             (true, false) => self.load(thread, object, order.failure),
             (false, _) => self.store(thread, object, order.success),
             (true, true) => {
+                if self.any_rounds && event.leaves_value() {
+                    self.remember(thread, object);
+                }
                 self.load(thread, object, order.success);
                 self.extend(thread, object, order.success);
             }
         }
+    }
+
+    /// The operation under way may be taken back.
+    fn remember(&mut self, thread: ThreadId, object: ObjectId) {
+        let mut held = self.sync(object).main;
+        if held.row != Row::NONE {
+            held.row = self.clocks.copy(held.row);
+        }
+        let count = self.threads[thread.index()].count - 1;
+        self.left.push((Edge { thread, count }, object, held));
     }
 
     fn load(&mut self, thread: ThreadId, object: ObjectId, order: Order) {

@@ -121,6 +121,12 @@ impl Event {
         touches(self).any(|mine| touches(other).any(|theirs| mine.conflicts(theirs)))
     }
 
+    /// Whether it is a read-modify-write that wrote what it read.
+    #[inline]
+    pub fn leaves_value(&self) -> bool {
+        matches!(self.op, Op::Rmw(_, rmw) if rmw.apply(self.result) == self.result)
+    }
+
     /// The operation as it was before it was done.
     pub fn pending(&self) -> Pending {
         Pending {

@@ -31,6 +31,8 @@ pub enum L {
     Cas(u32, u64, u64),
     /// From the register's value to that and a constant.
     CasReg(u32, u64),
+    /// Stores unconditionally and reads what was there.
+    Swap(u32, u64),
     /// A loop begins.
     Head,
     /// Back by so many instructions unless the register has this value.
@@ -111,6 +113,14 @@ fn operation(instruction: L, register: u64) -> Op {
             },
         ),
         L::Cas(x, expected, new) => exchange(x, expected, new),
+        L::Swap(x, value) => Op::Rmw(
+            ObjectId(x),
+            Rmw {
+                kind: RmwKind::Swap,
+                operand: value,
+                bits: 64,
+            },
+        ),
         L::CasReg(x, more) => exchange(x, register, register + more),
         other => unreachable!("{other:?} is no operation"),
     }
@@ -231,6 +241,8 @@ pub type LoopClass = (bool, Vec<Log>);
 struct Point {
     memory: Vec<(u64, Source)>,
     threads: Vec<Line>,
+    /// A thread has read from a round that changed nothing. There is an execution without the round, so this one is left out.
+    out: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -239,6 +251,8 @@ struct Line {
     log: Log,
     /// Where it came to an operation since it last wrote, and how long its log was.
     row: Vec<(Print, usize)>,
+    /// Its read-modify-writes since then that wrote what they read: where, which event, and the write before.
+    failed: Vec<(usize, Source, Source)>,
 }
 
 impl Point {
@@ -254,7 +268,13 @@ impl Point {
         let reads = !matches!(op, Op::Store(..));
         if effect.access[0].expect("it touches").class == Class::Write {
             next.memory[object] = (after, (index as u8, number));
-            line.row.clear();
+            if reads && after == value {
+                line.row.push((line.at, line.log.len()));
+                line.failed.push((object, (index as u8, number), source));
+            } else {
+                line.row.clear();
+                line.failed.clear();
+            }
         } else {
             line.row.push((line.at, line.log.len()));
         }
@@ -267,9 +287,30 @@ impl Point {
             if let Some(back) = back {
                 line.log.truncate(line.row[back].1);
                 line.row.truncate(back);
+                next.undo(index);
             }
         }
         Some(next)
+    }
+
+    /// The last events of a thread were a round that changed nothing.
+    fn undo(&mut self, index: usize) {
+        let line = &mut self.threads[index];
+        let left = line.log.len() as u8;
+        let failed = line
+            .failed
+            .extract_if(.., |(_, (_, number), _)| *number > left);
+        for (object, event, before) in failed.collect::<Vec<_>>().into_iter().rev() {
+            let mut logs = self.threads.iter().flat_map(|line| &line.log);
+            self.out |= logs.any(|(source, _)| *source == event);
+            if self.memory[object].1 == event {
+                self.memory[object].1 = before;
+            }
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = u64> {
+        self.memory.iter().map(|(value, _)| *value)
     }
 
     /// Whether a thread alone goes round for ever, from a point to which nothing of its round belongs.
@@ -277,7 +318,7 @@ impl Point {
         let (mut state, length) = (self.clone(), self.threads[index].log.len());
         for _ in 0..40 {
             match state.step(program, index) {
-                Some(next) if next.memory == self.memory => state = next,
+                Some(next) if next.values().eq(self.values()) => state = next,
                 _ => return false,
             }
             let line = &state.threads[index];
@@ -292,7 +333,10 @@ impl Point {
     }
 }
 
-/// All classes of a program; `None`: it has too many states.
+/// Events of one thread, of which a class counts the last by its number.
+const LONGEST: usize = 200;
+
+/// All classes of a program; `None`: it has too many states, or a loop that writes in every round.
 pub fn classes(program: &Looping, limit: usize) -> Option<BTreeSet<LoopClass>> {
     let line = |body: &Vec<L>| {
         let mut at = Print(0, 0);
@@ -301,11 +345,13 @@ pub fn classes(program: &Looping, limit: usize) -> Option<BTreeSet<LoopClass>> {
             at,
             log: Vec::new(),
             row: Vec::new(),
+            failed: Vec::new(),
         }
     };
     let first = Point {
         memory: vec![(0, (u8::MAX, 0)); ATOMICS as usize],
         threads: program.0.iter().map(line).collect(),
+        out: false,
     };
     let mut known = HashSet::from([first.clone()]);
     let mut left = vec![first];
@@ -322,10 +368,11 @@ pub fn classes(program: &Looping, limit: usize) -> Option<BTreeSet<LoopClass>> {
             found.insert((stuck, logs));
         }
         for next in all.filter_map(|index| state.step(program, index)) {
-            if known.len() > limit {
+            let endless = next.threads.iter().any(|line| line.log.len() > LONGEST);
+            if known.len() > limit || endless {
                 return None;
             }
-            if known.insert(next.clone()) {
+            if !next.out && known.insert(next.clone()) {
                 left.push(next);
             }
         }
@@ -371,6 +418,12 @@ pub enum LStmt {
     Retry(u32, u64),
     /// A lock that is looked at first, around a body.
     Locked(u32, bool, Vec<LStmt>),
+    /// The same, taken by an unconditional exchange.
+    TestAndSet(u32, bool, Vec<LStmt>),
+    /// Exchanges until it has read this.
+    SwapUntil(u32, u64, u64),
+    /// Reads these one after the other, and leaves as soon as one of them lets it go.
+    Any(Vec<(L, u64)>),
 }
 
 fn emit(statement: &LStmt, out: &mut Vec<L>) {
@@ -418,10 +471,39 @@ fn emit(statement: &LStmt, out: &mut Vec<L>) {
             body.iter().for_each(|it| emit(it, out));
             out.push(L::Store(*x, 0));
         }
+        LStmt::TestAndSet(x, look, body) => {
+            match look {
+                true => out.extend([
+                    L::Head,
+                    L::Load(*x),
+                    L::Again(0, 2),
+                    L::Swap(*x, 1),
+                    L::Again(0, 4),
+                ]),
+                false => out.extend([L::Head, L::Swap(*x, 1), L::Again(0, 2)]),
+            }
+            body.iter().for_each(|it| emit(it, out));
+            out.push(L::Store(*x, 0));
+        }
+        LStmt::Any(reads) => {
+            // Each but the last reads and, unless its value is the one that makes the thread go on, skips the rest.
+            out.push(L::Head);
+            let length = 2 * reads.len();
+            for (index, (read, value)) in reads.iter().enumerate() {
+                out.push(*read);
+                out.push(match index + 1 == reads.len() {
+                    true => L::AgainIf(*value, length),
+                    false => L::SkipUnless(*value, length - 2 * index - 2),
+                });
+            }
+        }
+        LStmt::SwapUntil(x, new, old) => {
+            out.extend([L::Head, L::Swap(*x, *new), L::Again(*old, 2)]);
+        }
     }
 }
 
-fn statement() -> BoxedStrategy<LStmt> {
+fn statement(exchanges: bool) -> BoxedStrategy<LStmt> {
     let x = || 0..ATOMICS;
     let one = prop_oneof![
         3 => x().prop_map(L::Load),
@@ -439,26 +521,95 @@ fn statement() -> BoxedStrategy<LStmt> {
         2 => (x(), 0..2u64, 2..4u64).prop_map(|(x, a, b)| LStmt::Exchange(x, a, b)),
         2 => x().prop_map(|x| LStmt::Retry(x, 1)),
     ];
+    let leaf = match exchanges {
+        false => leaf.boxed(),
+        true => prop_oneof![
+            6 => leaf,
+            1 => (x(), 0..3u64).prop_map(|(x, v)| LStmt::One(L::Swap(x, v))),
+            1 => (x(), 0..2u64, 0..2u64).prop_map(|(x, a, b)| LStmt::SwapUntil(x, a, b)),
+        ]
+        .boxed(),
+    };
     leaf.prop_recursive(2, 6, 2, move |inner| {
         let body = || prop::collection::vec(inner.clone(), 0..3);
+        let locked = (0..ATOMICS, any::<bool>(), body());
+        let locked = locked.prop_map(move |(x, l, body)| match exchanges {
+            true => LStmt::TestAndSet(x, l, body),
+            false => LStmt::Locked(x, l, body),
+        });
         prop_oneof![
             1 => (0..2u64, body()).prop_map(|(v, body)| LStmt::When(v, body)),
-            2 => (0..ATOMICS, any::<bool>(), body()).prop_map(|(x, l, body)| LStmt::Locked(x, l, body)),
+            2 => locked,
         ]
     })
     .boxed()
 }
 
+/// A read of a round and the value with which its thread goes on to the next read: often that of the beginning.
+fn look() -> BoxedStrategy<(L, u64)> {
+    let x = || 0..ATOMICS;
+    prop_oneof![
+        4 => x().prop_map(|x| (L::Load(x), 0)),
+        1 => (x(), 1..3u64).prop_map(|(x, v)| (L::Load(x), v)),
+        1 => (x(), 0..2u64, 2..4u64).prop_map(|(x, a, b)| (L::Cas(x, a, b), 0)),
+        1 => (x(), 1..2u64).prop_map(|(x, a)| (L::Cas(x, a, 0), 0)),
+    ]
+    .boxed()
+}
+
+/// A statement of programs whose rounds read several atomics, some of them early and some late.
+fn wide_statement() -> BoxedStrategy<LStmt> {
+    let x = || 0..ATOMICS;
+    let wait = || prop::collection::vec(look(), 1..4).prop_map(LStmt::Any);
+    let one = prop_oneof![
+        4 => (x(), 0..3u64).prop_map(|(x, v)| LStmt::One(L::Store(x, v))),
+        2 => x().prop_map(|x| LStmt::One(L::Add(x, 1))),
+        1 => (x(), 0..2u64, 1..3u64).prop_map(|(x, a, b)| LStmt::One(L::Cas(x, a, b))),
+        1 => x().prop_map(|x| LStmt::One(L::Load(x))),
+        1 => x().prop_map(|x| LStmt::Retry(x, 1)),
+        4 => wait(),
+    ];
+    one.prop_recursive(1, 3, 2, |inner| {
+        let body = || prop::collection::vec(inner.clone(), 0..2);
+        prop_oneof![
+            1 => (0..2u64, body()).prop_map(|(v, body)| LStmt::When(v, body)),
+            3 => (x(), any::<bool>(), body()).prop_map(|(x, l, body)| LStmt::Locked(x, l, body)),
+        ]
+    })
+    .boxed()
+}
+
+/// Programs whose rounds read several atomics. An old value may be read first and a new one later in the same round.
+pub fn looping_over_several() -> impl Strategy<Value = Looping> {
+    let body = prop::collection::vec(wide_statement(), 2..6);
+    prop_oneof![
+        3 => prop::collection::vec(body.clone(), 2..3),
+        1 => prop::collection::vec(prop::collection::vec(wide_statement(), 1..4), 3..4),
+    ]
+    .prop_map(compiled)
+}
+
 /// Random programs, which shrink statement by statement.
 pub fn looping() -> impl Strategy<Value = Looping> {
-    let body = prop::collection::vec(statement(), 1..4);
+    programs(false)
+}
+
+/// The same with unconditional exchanges, which write also where they do not let their thread go.
+pub fn looping_by_exchange() -> impl Strategy<Value = Looping> {
+    programs(true)
+}
+
+fn programs(exchanges: bool) -> impl Strategy<Value = Looping> {
+    let body = prop::collection::vec(statement(exchanges), 1..4);
     let bodies = prop::collection::vec(body, 2..4);
-    bodies.prop_map(|bodies| {
-        let body = |statements: Vec<LStmt>| {
-            let mut out = Vec::new();
-            statements.iter().for_each(|it| emit(it, &mut out));
-            out
-        };
-        Looping(bodies.into_iter().map(body).collect())
-    })
+    bodies.prop_map(compiled)
+}
+
+fn compiled(bodies: Vec<Vec<LStmt>>) -> Looping {
+    let body = |statements: Vec<LStmt>| {
+        let mut out = Vec::new();
+        statements.iter().for_each(|it| emit(it, &mut out));
+        out
+    };
+    Looping(bodies.into_iter().map(body).collect())
 }

@@ -1,6 +1,7 @@
 //! Small histories, run through [`Machine`] so that events are the real ones, each with the races it must have.
 
 mod pipes;
+mod rounds;
 
 use super::{RaceDetector, RaceFound};
 use Order::{AcqRel, Acquire, Relaxed, Release, SeqCst};

@@ -4,6 +4,7 @@
 //! * Programs of the corpus by name and size: see [`rates`].
 //! * `table`: the table of the RF-SMC paper beside other checkers, by `rf`; `table-long` has its longest row too, `workers` says what a
 //!   second worker is worth. See [`table`]. `beside` (with `table-long`, too) runs the other checkers as well: see [`peers`].
+//! * `loops`: programs with loops that wait or retry. See [`loops`].
 //! * `estimation`: what it costs to say how large a search is.
 //! * `rungs`: what it costs to run a program again, warm, forked and in a new process.
 //! * `straight`: what hooks cost in code that does nothing visible.
@@ -12,6 +13,7 @@
 //! Else one worker on one core, `optimal`, warm.
 
 mod estimation;
+mod loops;
 mod memory;
 mod peers;
 mod rates;
@@ -51,6 +53,9 @@ fn main() {
     }
     if all || long || beside || wanted.contains(&"table") {
         table::print(&kit, long, beside);
+    }
+    if all || wanted.contains(&"loops") {
+        loops::print(&kit);
     }
     if all || wanted.contains(&"estimation") {
         estimation::print(&kit);

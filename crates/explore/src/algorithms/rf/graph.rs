@@ -64,6 +64,8 @@ pub(crate) struct Graph {
     offsets: Vec<u64>,
     /// How many events, in the order of decisions, are those of the run before.
     pub unchanged: u32,
+    /// The first event, in the order in which they were done, that wrote what it read and whose thread was stopped in that round.
+    first_failed: usize,
     /// A name for each thread that is the same in every run.
     names: Vec<u64>,
     renamed: bool,
@@ -96,10 +98,14 @@ impl Graph {
         }
         all_fit(plan, execution)?;
         let renamed = self.copy_rest(execution);
+        let first_failed = first_failed(execution);
         let kept = match renamed {
             true => 0,
             false => self.same(order, execution),
         };
+        // Such an event may have counted as a write in the run before.
+        let kept = kept.min(first_failed).min(self.first_failed);
+        self.first_failed = first_failed;
         let count = execution.events.len();
         self.straight = order.is_empty();
         self.ordered = order.len() as u32;
@@ -190,7 +196,11 @@ impl Graph {
             thread,
             count: *count,
         };
-        let touch = touch(execution, event);
+        let failed = event.leaves_value() && in_stopped_round(execution, self.steps[place]);
+        let touch = touch(execution, event).map(|touch| Touch {
+            writes: touch.writes && !failed,
+            ..touch
+        });
         self.touches[place] = touch;
         self.sources[place] = START;
         self.skeleton.events[place] = *event;
@@ -471,6 +481,31 @@ fn unfit(Pending { op, gate, .. }: Pending) -> Result<(), Unfit> {
         (op, _) if op.atomic().is_some() => Err(Unfit::because("threads wait for a futex")),
         _ => Ok(()),
     }
+}
+
+/// Whether an event belongs to a round at whose end its thread was stopped. In such a round a read-modify-write that writes what it reads, such as the
+/// failed test-and-set of a lock, counts as a read: other threads read the same without it.
+fn in_stopped_round(execution: &Execution, event: Edge) -> bool {
+    let mut stopped = execution.stopped.iter();
+    stopped.any(|since| since.thread == event.thread && event.count > since.count)
+}
+
+/// Where the first such read-modify-write was done.
+fn first_failed(execution: &Execution) -> usize {
+    if execution.stopped.is_empty() {
+        return usize::MAX;
+    }
+    let mut counts = vec![0; execution.threads.len()];
+    let failed = execution.events.iter().position(|event| {
+        let count = &mut counts[event.thread.index()];
+        *count += 1;
+        let edge = Edge {
+            thread: event.thread,
+            count: *count,
+        };
+        event.leaves_value() && in_stopped_round(execution, edge)
+    });
+    failed.unwrap_or(usize::MAX)
 }
 
 fn touch(execution: &Execution, event: &Event) -> Option<Touch> {

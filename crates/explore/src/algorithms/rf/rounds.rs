@@ -19,7 +19,7 @@ use super::{
     plans::Item,
     trail::{Kind, Tried, TriedRead, Way},
 };
-use reweave_model::{Execution, Mark, Op, Plan, Site, ThreadId};
+use reweave_model::{Execution, Mark, Op, Plan, Rmw, RmwKind, Site, ThreadId};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ fn way(op: Op) -> Way {
     match op {
         Op::CompareExchange { weak: false, .. } => Way::Exchange,
         Op::CompareExchange { weak: true, .. } => Way::WeakExchange,
+        Op::Rmw(..) => Way::Update,
         _ => Way::Load,
     }
 }
@@ -163,6 +164,24 @@ impl Rf {
         })
     }
 
+    /// Whether a round that ends with this read is one that was taken back: it changes nothing again, and no run in which its thread has gone
+    /// through it shows what others do only as long as it has not.
+    fn was_taken_back(&self, read: u32) -> bool {
+        let (graph, happens) = (&self.graph, &self.others.happens);
+        let thread = happens.thread(read);
+        let (name, line) = (graph.name(thread), happens.of_thread(thread));
+        let count = happens.nth(read) + 1;
+        let mut known = self.tried.iter().filter(|it| {
+            let begun = it.count as usize + it.reads.len() == count;
+            it.kind == Kind::TakenBack && it.name == name && it.place <= read && begun
+        });
+        known.any(|it| {
+            let mine = &line[it.count as usize..count];
+            let mine = mine.iter().map(|at| graph.sources[*at as usize]);
+            it.reads.iter().map(|read| read.source).eq(mine)
+        })
+    }
+
     /// Adds the rounds that left a loop in this run, after others of the same loop were taken back. If one of them reads what an earlier
     /// round has tried, since another order of writes that nobody reads has brought it back, the run is known from elsewhere.
     pub(super) fn add_kept(&mut self, free: u32, plan: &Plan) -> Option<Cut> {
@@ -237,7 +256,8 @@ impl Rf {
         let (graph, happens) = (&self.graph, &self.others.happens);
         let source = graph.sources[read as usize];
         let by_default = read >= plan.steps.len() as u32;
-        if !by_default || !self.was_tried(read, source, read, usize::MAX) {
+        let tried = || self.was_tried(read, source, read, usize::MAX) || self.was_taken_back(read);
+        if !by_default || !tried() {
             return None;
         }
         let event = &graph.skeleton.events[read as usize];
@@ -470,12 +490,13 @@ impl Rf {
                     Way::Load => Op::Load(object),
                     Way::Exchange => failing(false),
                     Way::WeakExchange => failing(true),
+                    Way::Update => Op::Rmw(object, NOTHING),
                 };
                 let event = reweave_model::Event {
                     op,
                     outcome: 0,
                     outcomes: 1,
-                    ok: matches!(op, Op::Load(_)),
+                    ok: matches!(op, Op::Load(_) | Op::Rmw(..)),
                     result: value,
                     site: Site(read.site),
                     ..execution.events[0]
@@ -485,6 +506,13 @@ impl Rf {
         }
     }
 }
+
+/// A read-modify-write that leaves the value as it is.
+const NOTHING: Rmw = Rmw {
+    kind: RmwKind::Or,
+    operand: 0,
+    bits: 64,
+};
 
 /// How a step is marked whose source no other decision changes.
 pub(super) const DECIDED: Mark = Mark::Reads(u32::MAX);

@@ -65,10 +65,12 @@ pub(super) enum Way {
     Load,
     Exchange,
     WeakExchange,
+    /// A read-modify-write that left the value as it was.
+    Update,
 }
 
 impl Way {
-    const ALL: [Way; 3] = [Way::Load, Way::Exchange, Way::WeakExchange];
+    const ALL: [Way; 4] = [Way::Load, Way::Exchange, Way::WeakExchange, Way::Update];
 }
 
 impl Trail {

@@ -76,7 +76,10 @@ impl Question<'_> {
     }
 
     fn read_writes(&self) -> bool {
-        !self.fails && self.graph.would_write(self.read, self.value()).is_some()
+        // A round that was taken back leaves everything as it is.
+        let same = self.read as usize >= self.graph.real
+            && self.source == self.graph.sources[self.read as usize];
+        !self.fails && !same && self.graph.would_write(self.read, self.value()).is_some()
     }
 
     /// What a thread has behind it when it comes to an event.
