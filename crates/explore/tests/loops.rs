@@ -331,6 +331,36 @@ fn a_round_may_begin_early_and_end_late() {
     assert!(compare(&program).unwrap().is_some());
 }
 
+/// The same, but what the second thread reads by default behind the old value was not tried: the value of the first thread's store. What was tried is its
+/// own store, and only behind that the exchange of the last thread succeeds.
+#[test]
+fn a_source_that_was_tried_may_have_to_be_the_last_write() {
+    let program = Looping(vec![
+        vec![
+            L::Head,
+            L::Load(1),
+            L::Again(1, 2),
+            L::Store(0, 3),
+            L::Store(2, 1),
+        ],
+        vec![
+            L::Store(2, 0),
+            L::Store(0, 0),
+            L::Head,
+            L::Load(2),
+            L::SkipUnless(0, 2),
+            L::Load(0),
+            L::Again(1, 4),
+        ],
+        vec![L::Store(0, 2), L::Store(1, 1)],
+        vec![L::Cas(0, 0, 1)],
+    ]);
+    let met = explore(&program, 1, 100_000).map(|met| met.executions);
+    let oracle = classes(&program, 3_000_000).unwrap().len();
+    println!("{met:?} of {oracle}");
+    assert!(compare(&program).unwrap().is_some());
+}
+
 /// A rule that held the thread that leaves at once, instead of giving it later sources, missed a class of this program.
 #[test]
 fn a_thread_that_leaves_at_once_has_later_sources() {

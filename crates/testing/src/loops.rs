@@ -569,7 +569,7 @@ fn wide_statement() -> BoxedStrategy<LStmt> {
         1 => x().prop_map(|x| LStmt::Retry(x, 1)),
         4 => wait(),
     ];
-    one.prop_recursive(1, 3, 2, |inner| {
+    one.prop_recursive(1, 3, 2, move |inner| {
         let body = || prop::collection::vec(inner.clone(), 0..2);
         prop_oneof![
             1 => (0..2u64, body()).prop_map(|(v, body)| LStmt::When(v, body)),

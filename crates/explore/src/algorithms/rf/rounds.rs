@@ -251,13 +251,17 @@ impl Rf {
         end
     }
 
-    /// Whether a read that was done by default in a round whose beginning was planned was tried.
+    /// A read that was done by default in a round whose beginning was planned. If it was tried, the run is known from elsewhere. If another
+    /// source was, no other run reads from that one and goes on: what follows only then is found by the run in which the thread is held.
     fn tried_inside(&mut self, read: u32, plan: &Plan) -> Option<(u32, u32)> {
         let (graph, happens) = (&self.graph, &self.others.happens);
         let source = graph.sources[read as usize];
         let by_default = read >= plan.steps.len() as u32;
-        let tried = || self.was_tried(read, source, read, usize::MAX) || self.was_taken_back(read);
-        if !by_default || !tried() {
+        if !by_default || self.kept_round(read).is_some() {
+            return None;
+        }
+        let repeats = self.was_tried(read, source, read, usize::MAX) || self.was_taken_back(read);
+        if !repeats && !self.has_tried_source(read) {
             return None;
         }
         let event = &graph.skeleton.events[read as usize];
@@ -272,7 +276,19 @@ impl Rf {
             }],
             kind: Kind::Kept,
         });
-        Some((read, read))
+        repeats.then_some((read, read))
+    }
+
+    /// Whether an earlier round has tried one of the sources that a read might have.
+    fn has_tried_source(&self, read: u32) -> bool {
+        let touches = &self.graph.touches;
+        let object = touches[read as usize].map(|touch| touch.object);
+        let mut writes = (0..read).filter(|write| {
+            let touch = touches[*write as usize].filter(|touch| touch.writes);
+            touch.is_some_and(|touch| Some(touch.object) == object)
+        });
+        let tried = |source| self.was_tried(read, source, read, usize::MAX);
+        tried(START) || writes.any(tried)
     }
 
     /// The round that a read belongs to, if it left a loop after others were taken back.
