@@ -32,6 +32,7 @@ pub use errors::BrokerError;
 pub(crate) use watch::Watch;
 
 mod errors;
+mod rate;
 mod watch;
 
 /// The stream of values, the work queue, and the store of files.

@@ -129,10 +129,12 @@ struct Out {
     since_ms: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Seen {
     slots: u32,
     at_ms: u64,
+    /// Pieces of this search that it explores.
+    busy: Vec<PieceId>,
 }
 
 /// See the module.
@@ -332,9 +334,11 @@ impl<H: Home> Coordinator<H> {
             .refused
             .iter()
             .any(|(search, _)| *search == self.search);
+        let busy = alive.busy.iter().filter(|(search, ..)| *search == self.search);
         let seen = Seen {
             slots: if refused { 0 } else { alive.slots },
             at_ms: now_ms,
+            busy: busy.map(|(_, piece, _)| *piece).collect(),
         };
         self.fleet.insert(alive.worker, seen);
     }
@@ -441,6 +445,12 @@ impl<H: Home> Coordinator<H> {
         (WORTH * self.moving_ms).min(LONGEST_MS)
     }
 
+    fn is_explored(&self, piece: &PieceId, now_ms: u64) -> bool {
+        let here = |seen: &&Seen| now_ms.saturating_sub(seen.at_ms) < SILENT_MS;
+        let mut fleet = self.fleet.values().filter(here);
+        fleet.any(|seen| seen.busy.contains(piece))
+    }
+
     /// Calls the oldest pieces back if there are fewer than the fleet can explore.
     fn recall(&mut self, now_ms: u64, step: &mut Step) {
         let idle = self.share(now_ms).saturating_sub(self.out.len());
@@ -467,7 +477,9 @@ impl<H: Home> Coordinator<H> {
         if !called.is_empty() {
             // A piece that is called back before its first run comes back as it was: next time it gets longer.
             let runs = Some(self.home.runs());
-            self.patience_ms = match self.recalled_at == runs {
+            // One that no worker explores has been lost: the broker gives it to another worker, which is not to keep it for long.
+            let lost = !called.iter().any(|id| self.is_explored(id, now_ms));
+            self.patience_ms = match self.recalled_at == runs && !lost {
                 true => (2 * patience).min(self.pace.slice_ms.max(LONGEST_MS)),
                 false => least,
             };

@@ -16,6 +16,16 @@ const PAUSE: Duration = Duration::from_millis(4500);
 /// Broker nodes are killed this long after the last one came back: two of three hold everything that was written.
 const QUORUM: Duration = Duration::from_secs(3);
 
+/// Nothing goes wrong for so many times as long as the command takes to start: on a busy machine workers that die every second never explore
+/// anything.
+const SLOWNESS: u32 = 20;
+
+fn starting(place: &Path) -> Duration {
+    let begun = Instant::now();
+    run(place, &["--version"]);
+    begun.elapsed()
+}
+
 /// What happened so far.
 #[derive(Default)]
 struct Faults {
@@ -66,7 +76,8 @@ fn disturb(trio: &mut Trio, place: &Path, faults: &Faults, most: usize, over: &A
     let mut paused: [Option<Instant>; 2] = [None, None];
     let (mut down, mut whole): (Option<(usize, Instant)>, Instant) = (None, Instant::now());
     while !over.load(SeqCst) {
-        std::thread::sleep(Duration::from_millis(200 + dice.below(700)));
+        let usual = Duration::from_millis(200 + dice.below(700));
+        std::thread::sleep(usual.max(SLOWNESS * starting(place)));
         if let Some((node, _)) = down.take_if(|(_, until)| Instant::now() >= *until) {
             trio.begin(node);
             whole = Instant::now();

@@ -508,9 +508,13 @@ impl World<'_> {
         let (first, cores) = (process * self.cores(), self.cores());
         let slots = first..(first + cores).min(self.slots.len());
         let count = slots.len() as u32;
-        let busy = self.slots[slots]
-            .iter()
-            .filter(|slot| slot.delivery.is_some());
+        let slots = self.slots[slots].iter();
+        let busy = slots.clone().filter(|slot| slot.delivery.is_some());
+        let explored = slots.filter_map(|slot| {
+            let (search, piece) = slot.machine.piece()?;
+            Some((search.clone(), piece, 0))
+        });
+        let explored = explored.collect();
         // Every other time.
         let kept = busy.count() / 2;
         (0..=kept).for_each(|_| {
@@ -519,7 +523,7 @@ impl World<'_> {
         self.inbox.push_back(Input::Alive(Alive {
             worker: process.to_string(),
             slots: count,
-            busy: Vec::new(),
+            busy: explored,
             refused: Vec::new(),
             leaves: false,
         }));
